@@ -42,7 +42,7 @@ notebooks: $(STAMP)
 	@$(BIN)/python book/_ext/plain_notebook.py chapters notebooks
 
 release-check: $(STAMP)
-	@$(BIN)/python tests/release_check.py
+	@$(BIN)/python -m pytest -v tests/release_check.py
 
 $(STAMP): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

@@ -40,7 +40,8 @@ def plain_markdown(text: str, claims: dict) -> str:
 def directive(name: str, argument: str, body: str, claims: dict) -> str:
     body = OPTION.sub("", body)
     if name == "claim":
-        claim = claims[argument]
+        # an unknown id is reported by the directive itself
+        claim = claims.get(argument, {"verdict": "unknown", "claim": ""})
         return f"> **Claim {argument}** ({claim['verdict']}): {claim['claim']}\n"
     if name == "math":
         return f"$$\n{body.strip()}\n$$\n"
