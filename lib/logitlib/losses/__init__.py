@@ -1,0 +1,30 @@
+"""Losses of logits: functions ``f(logits, targets, *, ..., reduction="mean")`` and modules.
+
+All work from logits in log space, in float16, bfloat16, float32 and float64, accept any leading
+shape and check what they are given. Half precision is computed in float32. On a GPU the check of
+the targets' range waits for the device; in code traced by `torch.compile` it is skipped.
+"""
+
+from logitlib.losses.binary import binary_cross_entropy
+from logitlib.losses.modules import (
+    BinaryCrossEntropy,
+    MultilabelSoftmaxCrossEntropy,
+    SoftmaxCrossEntropy,
+    SoftmaxSquaredError,
+)
+from logitlib.losses.softmax import (
+    multilabel_softmax_cross_entropy,
+    softmax_cross_entropy,
+    softmax_squared_error,
+)
+
+__all__ = [
+    "binary_cross_entropy",
+    "multilabel_softmax_cross_entropy",
+    "softmax_cross_entropy",
+    "softmax_squared_error",
+    "BinaryCrossEntropy",
+    "MultilabelSoftmaxCrossEntropy",
+    "SoftmaxCrossEntropy",
+    "SoftmaxSquaredError",
+]

@@ -1,0 +1,1 @@
+"""Symbolic building blocks that the chapters share (SymPy; needs the extra ``book``)."""

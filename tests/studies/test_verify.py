@@ -1,0 +1,106 @@
+import json
+
+import pytest
+
+from logitlib.studies import verify_recorded
+from logitlib.studies._execute import record
+from logitlib.studies._verify import first_difference
+
+
+@pytest.fixture
+def recorded(toy):
+    record(toy.name, "quick", [0, 1])
+    record(toy.name, "full", [0])
+    toy.log()
+    return toy
+
+
+def edit_provenance(toy, preset, change):
+    path = toy.results / f"study-{preset}.jsonl"
+    first, _, rest = path.read_text().partition("\n")
+    provenance = json.loads(first)
+    change(provenance)
+    path.write_text(json.dumps(provenance) + "\n" + rest)
+
+
+def test_code_and_config_as_recorded_are_current_and_nothing_runs(recorded):
+    assert verify_recorded(recorded.name).status == "current"
+    assert recorded.log() == []
+
+
+def test_changed_code_with_the_same_quick_rows_is_unchanged_numbers(recorded):
+    recorded.replace("maths.py", "x * x / 3", "x ** 2 / 3")
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "unchanged numbers"
+    assert "toylib.maths changed" in outcome.message
+    assert "the quick rows are equal" in outcome.message
+    assert recorded.log() == ["1/0", "1/1", "2/0", "2/1"]  # the recorded seeds
+
+
+def test_changed_numbers_are_stale_and_the_message_names_field_and_command(recorded):
+    recorded.replace("maths.py", "x * x / 3", "x * x / 3.001")
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "stale"
+    assert "field y of row 1 is 1.33322, not 1.33333" in outcome.message
+    assert "logitlib study toylib.study --preset quick" in outcome.message
+
+
+@pytest.mark.parametrize("preset", ["quick", "full"])
+def test_a_changed_config_is_stale_without_a_run(recorded, preset):
+    edit_provenance(recorded, preset, lambda p: p["config"].update(shift=2.0))
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "stale"
+    assert f"the {preset} preset" in outcome.message
+    assert recorded.log() == []
+
+
+def test_a_changed_preset_is_stale(recorded):
+    recorded.replace("study.py", "Config((1, 2, 3, 4))", "Config((1, 2, 3))")
+    assert verify_recorded(recorded.name).status == "stale"
+
+
+def test_elsewhere_the_stated_tolerances_hold_and_the_message_says_so(recorded):
+    edit_provenance(recorded, "quick", lambda p: p["machine"].update(cpu="another"))
+    recorded.replace("maths.py", "x * x / 3", "x * x / 3 - .4")
+    recorded.replace("study.py", '{"total": sum(row["y"] for row in rows)}', '{"total": 0}')
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "stale"  # total has no tolerance
+    assert "field total" in outcome.message
+
+
+def test_elsewhere_rows_within_the_tolerances_stand(recorded):
+    for preset in ("quick", "full"):
+        recorded.replace("study.py", "[*rows, {", "rows or [{") if preset == "quick" else None
+        record(recorded.name, preset, [0])
+    edit_provenance(recorded, "quick", lambda p: p["versions"].update(torch="1.0"))
+    recorded.replace("maths.py", "x * x / 3", "x * x / 3 - .4")
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "unchanged numbers"
+    assert "within the stated tolerances" in outcome.message
+    recorded.replace("maths.py", "- .4", "- .6")
+    assert verify_recorded(recorded.name).status == "stale"
+
+
+def test_the_number_of_cpus_is_no_other_machine(recorded):
+    edit_provenance(recorded, "quick", lambda p: p["machine"].update(n_cpus=999))
+    recorded.replace("maths.py", "x * x / 3", "x * x / 3 - .4")
+    assert verify_recorded(recorded.name).status == "stale"
+
+
+@pytest.mark.parametrize("preset", ["quick", "full"])
+def test_a_missing_file_names_its_command(recorded, preset):
+    (recorded.results / f"study-{preset}.jsonl").unlink()
+    with pytest.raises(FileNotFoundError, match=f"logitlib study study --preset {preset}"):
+        verify_recorded(recorded.name)
+
+
+def test_differences_of_every_kind_are_found():
+    old = [{"a": 1.0, "b": "x"}]
+    assert first_difference(old, [{"a": 1.0, "b": "x"}], {}) == ""
+    assert "2 rows, not 1" in first_difference(old, old * 2, {})
+    assert "other fields" in first_difference(old, [{"a": 1.0}], {})
+    assert "field b" in first_difference(old, [{"a": 1.0, "b": "y"}], {"a": 9.0})
+    assert "field a" in first_difference(old, [{"a": 1.1, "b": "x"}], {"a": 0.05})
+    assert first_difference(old, [{"a": 1.04, "b": "x"}], {"a": 0.05}) == ""
+    assert "field a" in first_difference(old, [{"a": None, "b": "x"}], {"a": 0.05})
+    assert first_difference(old, [{"a": None, "b": "y"}], dict.fromkeys("ab", float("inf"))) == ""
