@@ -28,6 +28,11 @@ MENDED = (
         '<div id="pst-primary-sidebar" class=',
         '<div id="pst-primary-sidebar" role="complementary" aria-label="Book" class=',
     ),
+    # and gives the control that unfolds a part of the contents no name
+    (
+        '<summary><span class="toctree-toggle"',
+        '<summary aria-label="Pages of this section"><span class="toctree-toggle"',
+    ),
 )
 
 

@@ -312,7 +312,8 @@ PAGES = {
     "chapters/one.md": page(
         ("verifies-SM-1", "assert 1 + 1 == x"),
         ("verifies-SM-1, records-SM-3, hide-input", "assert 1 == x"),
-    ),
+    )
+    + "\n```{claim} SM-3\n```\n",
     "chapters/two.md": page(("verifies-BCE-1", "assert x")),
 }
 

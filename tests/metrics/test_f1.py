@@ -52,8 +52,10 @@ def test_macro_is_that_of_scikit_learn_on_the_labels_with_a_positive(batch, thre
 
 def test_a_score_equal_to_the_threshold_is_predicted_in_every_dtype():
     for dtype in (np.float16, np.float32, np.float64):
-        scores = np.array([[0.7, 0.1], [0.7, 0.2]], dtype=dtype)
-        assert micro_f1(scores, [[1, 0], [1, 0]], threshold=0.7) == 1
+        # 0.1 is rounded down to float16, 0.7 is rounded down to float32
+        for threshold in (0.1, 0.3, 0.7, 0.9):
+            scores = np.array([[threshold, 0.01], [threshold, 0.02]], dtype=dtype)
+            assert micro_f1(scores, [[1, 0], [1, 0]], threshold=threshold) == 1
 
 
 def test_a_threshold_beyond_the_dtype_predicts_nothing_or_everything():

@@ -60,7 +60,8 @@ def test_plain_imports_and_definitions_in_a_package_file_count(toy):
 
 
 def test_relative_imports_are_refused(toy):
-    toy.edit("maths.py", "from .study import square\n")
+    toy.edit("other.py", "one = 1\n")
+    toy.edit("maths.py", "from . import other\n\n\ndef square(x):\n    return other.one\n")
     with pytest.raises(ValueError, match=r"toylib\.maths must use absolute imports"):
         digests(toy)
 

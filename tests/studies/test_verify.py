@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from logitlib.studies import verify_recorded
+from logitlib.studies import load_result, verify_recorded
 from logitlib.studies._execute import record
 from logitlib.studies._verify import first_difference
 
@@ -33,8 +33,49 @@ def test_changed_code_with_the_same_quick_rows_is_unchanged_numbers(recorded):
     outcome = verify_recorded(recorded.name)
     assert outcome.status == "unchanged numbers"
     assert "toylib.maths changed" in outcome.message
-    assert "the quick rows are equal" in outcome.message
+    assert "the quick rows, run again, are equal" in outcome.message
     assert recorded.log() == ["1/0", "1/1", "2/0", "2/1"]  # the recorded seeds
+
+
+def test_a_quick_preset_recorded_again_with_the_same_rows_vouches_without_a_run(recorded):
+    recorded.replace("maths.py", "x * x / 3", "x ** 2 / 3")
+    record(recorded.name, "quick", [0, 1])
+    recorded.replace("maths.py", "x ** 2 / 3", "(x * x) / 3 + 0")
+    record(recorded.name, "quick", [0, 1])
+    recorded.log()
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "unchanged numbers"
+    assert "toylib.maths changed" in outcome.message
+    assert recorded.log() == []
+
+
+@pytest.mark.parametrize("how", ["other rows", "other seeds", "other config"])
+def test_a_quick_preset_recorded_again_with_anything_else_does_not_vouch(recorded, how):
+    new = {"other rows": "x * x / 4", "other seeds": "x ** 2 / 3", "other config": "x ** 2 / 3"}
+    recorded.replace("maths.py", "x * x / 3", new[how])
+    if how == "other config":
+        recorded.replace("study.py", "Config((1, 2))", "Config((2, 1))")
+    record(recorded.name, "quick", [0] if how == "other seeds" else [0, 1])
+    assert load_result("study", "quick").provenance["same_rows"] == []
+    recorded.log()
+    outcome = verify_recorded(recorded.name)
+    assert outcome.status == "stale"
+    assert "logitlib study toylib.study --preset full" in outcome.message
+    assert recorded.log() == []
+
+
+def test_a_full_preset_recorded_alone_needs_its_quick_rows(recorded):
+    recorded.replace("maths.py", "x * x / 3", "x ** 2 / 3")
+    record(recorded.name, "full", [0])
+    assert verify_recorded(recorded.name).status == "stale"
+    record(recorded.name, "quick", [0, 1])
+    assert verify_recorded(recorded.name).status == "current"
+
+
+def test_the_same_code_recorded_twice_is_current(recorded):
+    record(recorded.name, "quick", [0, 1])
+    assert load_result("study", "quick").provenance["same_rows"] == []
+    assert verify_recorded(recorded.name).status == "current"
 
 
 def test_changed_numbers_are_stale_and_the_message_names_field_and_command(recorded):

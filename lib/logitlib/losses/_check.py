@@ -30,7 +30,7 @@ def check_multi_hot(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     _check_same_shape(logits, targets)
     targets = targets.to(logits.dtype)
     _check_between(targets, 0, 1)
-    if targets.numel() and _values_matter():
+    if targets.numel() and _readable():
         # within [0, 1] the product is zero at 0 and at 1 only
         product = targets * (1 - targets)
         _require(
@@ -74,10 +74,19 @@ def reduce(losses: Tensor, reduction: str, dtype: torch.dtype) -> Tensor:
     """
     check_reduction(reduction)
     if reduction == "mean":
-        losses = losses.mean()
+        # as .mean(), but its backward need not fill a tensor with 1/n
+        losses = losses.sum() / losses.numel()
     elif reduction == "sum":
         losses = losses.sum()
     return losses.to(dtype)
+
+
+def known_finite(logits: Tensor) -> bool:
+    """Whether all logits are finite, as far as can be seen; False in traced code.
+
+    A loss may then take a faster path that is wrong for infinite logits.
+    """
+    return _readable() and _holds(logits.detach().sum().isfinite(), otherwise=False)
 
 
 def _check_pair(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -132,7 +141,7 @@ def _check_rows(logits: Tensor, targets: Tensor) -> Tensor:
         )
     tolerance = 1e-2 if targets.dtype.itemsize <= 2 else 1e-4
     targets = targets.to(logits.dtype)
-    if targets.numel() and _values_matter():
+    if targets.numel() and _readable():
         lowest, total = targets.amin(-1), targets.sum(-1)
         good = (lowest >= 0) & ((total - 1).abs() <= tolerance)
 
@@ -150,7 +159,7 @@ def _check_rows(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _check_between(targets: Tensor, low: int, high: int) -> None:
-    if not targets.numel() or not _values_matter():
+    if not targets.numel() or not _readable():
         return
     lowest, highest = targets.amin(), targets.amax()
 
@@ -161,16 +170,19 @@ def _check_between(targets: Tensor, low: int, high: int) -> None:
     _require((lowest >= low) & (highest <= high), message)
 
 
-def _values_matter() -> bool:
-    # a comparison with values would break the graph that torch.compile builds
+def _readable() -> bool:
+    # in the graph that torch.compile builds nothing may depend on a value
     return not torch.compiler.is_compiling()
 
 
-def _require(condition: Tensor, message: Callable[[], str]) -> None:
-    """Raise a ValueError unless the condition holds or has no value to look at."""
+def _holds(condition: Tensor, *, otherwise: bool) -> bool:
+    """Whether a condition holds; ``otherwise`` where it has no value to look at."""
     try:
-        holds = bool(condition)
+        return bool(condition)
     except RuntimeError:  # what vmap, make_fx, fake and meta tensors answer
-        return
-    if not holds:
+        return otherwise
+
+
+def _require(condition: Tensor, message: Callable[[], str]) -> None:
+    if not _holds(condition, otherwise=True):
         raise ValueError(message())

@@ -3,8 +3,10 @@ r"""Losses on softmax probabilities :math:`p_i = e^{z_i} / \sum_j e^{z_j}`: one 
 import torch
 from torch import Tensor
 
-from logitlib.losses._check import check_distribution, check_multi_hot, reduce
-from logitlib.losses._softmax import cross_entropy
+from logitlib.losses._check import check_distribution, check_multi_hot, known_finite, reduce
+
+#: Logits up to this one are exponentiated as they are: sums of exp(64) are finite in float32.
+_LARGEST = {torch.float32: 64.0, torch.float64: 650.0}
 
 
 def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -59,10 +61,7 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "
     tensor([5.4379e-31, 1.0986e+00])
     """
     z, t = check_distribution(logits, targets)
-    if t.dtype == torch.int64:
-        losses, _ = cross_entropy(z, t.unsqueeze(-1))
-    else:
-        losses, _ = cross_entropy(z, _top(z), t)
+    losses = _class_losses(z, t) if t.dtype == torch.int64 else _row_losses(z, t)
     return reduce(losses, reduction, logits.dtype)
 
 
@@ -116,7 +115,7 @@ def multilabel_softmax_cross_entropy(
     tensor(3.8152)
     """
     z, t = check_multi_hot(logits, targets)
-    losses, _ = cross_entropy(z, _top(z), t)
+    losses = _row_losses(z, t)
     if normalize:
         losses = losses / t.sum(-1).clamp(min=1)
     return reduce(losses, reduction, logits.dtype)
@@ -164,15 +163,74 @@ def softmax_squared_error(logits: Tensor, targets: Tensor, *, reduction: str = "
     z, t = check_distribution(logits, targets)
     if t.dtype == torch.int64:
         t = torch.zeros_like(z).scatter(-1, t.unsqueeze(-1), 1.0)
-    top = _top(z)
-    _, softmax = cross_entropy(z, top)
-    # p - t of a dominant class is (1 - t) - (1 - p), and 1 - p is the sum of the others
-    own, own_target = softmax.gather(-1, top), t.gather(-1, top)
-    others = softmax.scatter(-1, top, 0.0).sum(-1, keepdim=True)
-    difference = torch.where(own > 0.5, (1 - own_target) - others, own - own_target)
-    losses = (softmax - t).scatter(-1, top, difference).square().sum(-1)
-    return reduce(losses, reduction, logits.dtype)
+    top, others, shift, dominant = _split(z)
+    reference, scale, change = _anchor(z.gather(-1, top), shift, dominant)
+    rest = others.sum(-1, keepdim=True) * scale
+    total = 1 + rest + change
+    # p - t of a dominant class is (1 - t) - (1 - p), and 1 - p is the share of the others
+    target = t.gather(-1, top)
+    own = torch.where(dominant, (1 - target) - rest / total, (1 + change) / total - target)
+    difference = (others * (scale / total) - t).scatter(-1, top, own)
+    return reduce(difference.square().sum(-1), reduction, logits.dtype)
 
 
-def _top(z: Tensor) -> Tensor:
-    return z.argmax(-1, keepdim=True)
+def _class_losses(z: Tensor, targets: Tensor) -> Tensor:
+    r"""Return :math:`(z_k - z_y) + \log \sum_j e^{z_j - z_k}`: k the largest logit, y the target.
+
+    Neither term is negative, so nothing cancels; the logarithm is log1p of the sum without k.
+    """
+    top, others, shift, dominant = _split(z)
+    index = targets.unsqueeze(-1)
+    own, target = z.gather(-1, torch.cat([top, index], -1)).chunk(2, -1)
+    reference, scale, change = _anchor(own, shift, dominant)
+    # a constant where it is 0, so that the derivative of the logarithm is not lost beside +1 - 1
+    gap = torch.where(dominant & (top == index), 0.0, reference - target)
+    rest = others.sum(-1, keepdim=True) * scale
+    return (gap + torch.log1p(rest + change)).squeeze(-1)
+
+
+def _row_losses(z: Tensor, t: Tensor) -> Tensor:
+    """Return the same, averaged over the classes with the weights t >= 0, whatever their sum."""
+    top, others, shift, dominant = _split(z)
+    reference, scale, change = _anchor(z.gather(-1, top), shift, dominant)
+    rest = others.sum(-1, keepdim=True) * scale
+    # as above: the gap of a dominant class is a constant
+    weight = t.scatter(-1, top, t.gather(-1, top).masked_fill(dominant, 0.0))
+    if known_finite(z):
+        gaps = weight * (reference - z)
+    else:  # a masked class that is no target costs nothing: 0 * inf is 0 here
+        gaps = torch.where(weight == 0, 0.0, weight * (reference - z))
+    return gaps.sum(-1) + t.sum(-1) * torch.log1p(rest + change).squeeze(-1)
+
+
+def _split(z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Split off the largest logit of each row.
+
+    Returns its index, exp(z - shift) with 0 in its place, the shift of the row (constant), and
+    whether its class is dominant: more probable than all others together.
+
+    The usual shift, the largest logit, rounds the difference z - shift, which exp magnifies: 4e-6
+    at -87 in float32. An integer, 0 for most rows, leaves it exact or nearly so.
+    """
+    level, top = z.detach().max(-1, keepdim=True)
+    shift = (level.clamp(max=0) + (level - _LARGEST[z.dtype]).clamp(min=0)).floor()
+    others = torch.exp(z.scatter(-1, top, -torch.inf) - shift)
+    dominant = others.detach().sum(-1, keepdim=True) < torch.exp(level - shift)
+    return top, others, shift, dominant
+
+
+def _anchor(own: Tensor, shift: Tensor, dominant: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    r"""Choose what each row is measured from, given its largest logit ``own``.
+
+    Returns that reference, exp(shift - reference), and exp(own - reference) - 1.
+
+    Softmax does not change when a constant is subtracted. For a dominant class k that is
+    :math:`z_k` itself: :math:`p_k` then depends on the others only, and its derivatives come out
+    as sums over them, where :math:`1 - p_k` would cancel. Else it is the value of :math:`z_k`
+    as a constant, the textbook formula, right while all :math:`p \le 1/2`.
+    """
+    level = own.detach()
+    reference = torch.where(dominant, own, level)
+    # the value is 0 in both cases
+    change = torch.where(dominant, 0.0, torch.expm1(own - level))
+    return reference, torch.exp(shift - reference), change

@@ -55,12 +55,10 @@ def to_numpy(values: Any, name: str) -> NDArray:
             raise TypeError(
                 f"{name} must be a strided tensor or a SciPy array, got {values.layout}"
             )
-        # NumPy has no bfloat16, and sorts float16 without its fast paths; both widenings are exact
-        if values.dtype in (torch.bfloat16, torch.float16):
-            values = values.float()
-        return values.numpy(force=True)
-    values = np.asarray(values)
-    return values.astype(np.float32) if values.dtype == np.float16 else values
+        # NumPy has no bfloat16; as float32 the values are the same
+        widened = values.float() if values.dtype == torch.bfloat16 else values
+        return widened.numpy(force=True)
+    return np.asarray(values)
 
 
 def _dense_bool(targets: NDArray) -> NDArray[np.bool_]:

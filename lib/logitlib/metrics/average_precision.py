@@ -63,7 +63,8 @@ def mean_average_precision(
     average="macro")`` counts them as 0, so its value depends on how many labels a test fold misses.
 
     *Ties* are as in scikit-learn: rows of equal score enter together, and the precision after the
-    last of them holds for all. That is not the expectation over random orders, but near it.
+    last of them holds for all. That is not the mean over random orders: two tied rows, one of them
+    positive, give 1/2 here and 3/4 on average.
 
     Examples
     --------
@@ -178,5 +179,7 @@ def _check_weights(weights: Any, n_rows: int) -> NDArray:
         raise ValueError(f"weights must have shape (n_resamples, {n_rows}), got {weights.shape}")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise ValueError("weights must be finite and at least 0")
-    exact = (weights == np.rint(weights)).all() and weights.sum(axis=1).max() < 2**24
+    exact = (weights == np.rint(weights)).all() and weights.sum(
+        axis=1, dtype=np.float64
+    ).max() < 2**24
     return weights.astype(np.float32 if exact else np.float64, copy=False)

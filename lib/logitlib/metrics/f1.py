@@ -20,8 +20,9 @@ def micro_f1(scores: Scores, targets: Any, *, threshold: float) -> float:
     targets : array, Tensor or SciPy sparse matrix, shape (n_rows, n_labels)
         1 where the label is present, else 0.
     threshold : float
-        A label is predicted where its score is at least this, after rounding to the dtype of
-        scores; in their unit, so 0.5 for probabilities is 0 for logits.
+        A label is predicted where its score is at least this; in the unit of scores, so 0.5 for
+        probabilities is 0 for logits. It is rounded to their dtype (float32 for bfloat16), so that
+        0.7 stored in float32 reaches a threshold of 0.7.
 
     Returns
     -------

@@ -16,19 +16,19 @@ from logitlib.plotting.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE
 _LINES = tuple(zip((BLUE, ORANGE, GREEN, PURPLE), ("-", "--", ":", "-."), strict=True))
 
 
-def excess_loss(excess: Mapping[str, ArrayLike]) -> None:
-    """Loss above its infimum along gradient descent, both axes logarithmic.
+def excess_loss(excess: Mapping[str, Sequence[float]]) -> None:
+    """Loss above its infimum, over the mass of the target, along gradient descent.
 
     Parameters
     ----------
-    excess : mapping from name to array_like, shape (n_steps,)
-        Entry s is the excess after s + 1 steps, nats.
+    excess : mapping from name to sequence of float, length n_steps
+        Entry s is the excess before step s + 1, nats; both axes are logarithmic.
     """
     _, axes = plt.subplots()
     for (name, values), (colour, line) in zip(excess.items(), _LINES, strict=False):
         steps = np.arange(1, len(values) + 1)
         axes.loglog(steps, values, color=colour, linestyle=line, label=name)
-    axes.set(xlabel="step of gradient descent", ylabel="loss above its infimum (nats)")
+    axes.set(xlabel="step of gradient descent", ylabel="excess per unit of mass (nats)")
     axes.legend()
 
 

@@ -39,6 +39,11 @@ def study_digest(config: dict[str, Any], code: dict[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
+def code_id(code: dict[str, str]) -> str:
+    """Return one digest of the code digests alone, which the presets of a study share."""
+    return study_digest({}, code)
+
+
 def _syntax_tree(module: str) -> ast.Module:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from logitlib.studies._execute import environment, rerun, study_header
+from logitlib.studies._digest import code_digests, code_id
+from logitlib.studies._execute import environment, rerun
 from logitlib.studies._record import Row, load_result
-from logitlib.studies._study import find_study, preset_config, short_name
+from logitlib.studies._study import find_study, plain, short_name
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,10 @@ def verify_recorded(name: str) -> Verification:
     Returns
     -------
     Verification
-        "current": the digest of code and config is the recorded one, for both presets.
-        "unchanged numbers": the code changed since, but the quick preset, run again here, gives
-        the recorded quick rows, so the full result stands.
+        "current": both presets were recorded with the code and the configs as they are now.
+        "unchanged numbers": the code changed since the full preset was recorded, but the quick
+        preset gives the same rows: it was recorded again with the code as it is now and found the
+        rows that it replaced, or it is run again here. So the full result stands.
         "stale": it does not, or a recorded config is no longer the preset's.
 
     Raises
@@ -42,39 +44,37 @@ def verify_recorded(name: str) -> Verification:
     much (absolutely), every other field must still be equal, and the message says so.
     """
     study, short = find_study(name), short_name(name)
-    recorded = {preset: load_result(short, preset) for preset in study.PRESETS}
-    changed: set[str] = set()
-    for preset, result in recorded.items():
-        then = result.provenance
-        now = study_header(name, preset, preset_config(study, preset), then["seeds"])
-        if then["config"] != now["config"]:
+    recorded = {preset: load_result(short, preset).provenance for preset in study.PRESETS}
+    for preset, provenance in recorded.items():
+        if provenance["config"] != plain(study.PRESETS[preset]):
             message = f"the {preset} preset of {short} is not the recorded config"
             return Verification("stale", f"{message}: {_command(name, preset)}")
-        if then["digest"] != now["digest"]:
-            modules = set(then["code"]) | set(now["code"])
-            changed |= {key for key in modules if then["code"].get(key) != now["code"].get(key)}
-    if not changed:
+    now = code_digests(study.__name__)
+    quick, full = (recorded[preset]["code"] for preset in ("quick", "full"))
+    if now == quick == full:
         return Verification("current", f"{short} was recorded with the code as it is now")
-    return _compare_quick(name, recorded["quick"], ", ".join(sorted(changed)))
+    changed = [key for key in {**now, **full} if now.get(key) != full.get(key)]
+    since = f"{', '.join(sorted(changed)) or 'nothing'} changed since {short} was recorded"
+    if code_id(full) not in (code_id(quick), *recorded["quick"].get("same_rows", [])):
+        # rows of another code say nothing on the full result, however often they come out
+        message = f"{since}; its quick preset has other rows than with the code of the full one"
+        return Verification("stale", f"{message}: {_command(name, 'full')}")
+    if now == quick:
+        return Verification("unchanged numbers", f"{since}; the quick rows came out equal")
+    return _compare_quick(name, since)
 
 
-def _compare_quick(name: str, recorded: Any, changed: str) -> Verification:
-    here = environment(1)
-    then = recorded.provenance
-    same_place = all(then[key] == here[key] for key in ("versions",)) and _without_count(
-        then["machine"]
-    ) == _without_count(here["machine"])
+def _compare_quick(name: str, since: str) -> Verification:
+    recorded = load_result(short_name(name), "quick")
+    then, here = recorded.provenance, environment(1)
+    same_place = then["versions"] == here["versions"] and _cpu(then) == _cpu(here)
     tolerances = {} if same_place else getattr(find_study(name), "TOLERANCES", {})
-    rows = rerun(name, "quick", then["seeds"])
-    difference = first_difference(recorded.rows, rows, tolerances)
+    difference = first_difference(recorded.rows, rerun(name, "quick", then["seeds"]), tolerances)
     if difference:
-        message = f"{changed} changed since {short_name(name)} was recorded, and {difference}"
-        return Verification("stale", f"{message}: {_command(name, 'quick')}, then the full preset")
+        again = f"{_command(name, 'quick')}, then the full preset"
+        return Verification("stale", f"{since}, and {difference}: {again}")
     how = "equal" if same_place else "equal within the stated tolerances (other CPU or versions)"
-    return Verification(
-        "unchanged numbers",
-        f"{changed} changed since {short_name(name)} was recorded; the quick rows are {how}",
-    )
+    return Verification("unchanged numbers", f"{since}; the quick rows, run again, are {how}")
 
 
 def first_difference(then: list[Row], now: list[Row], tolerances: dict[str, float]) -> str:
@@ -99,8 +99,9 @@ def _close(old: Any, new: Any, tolerance: float) -> bool:
     return tolerance == float("inf")
 
 
-def _without_count(machine: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in machine.items() if key != "n_cpus"}
+def _cpu(provenance: dict[str, Any]) -> tuple[str, str]:
+    """What decides the kernels, and with them the last bits."""
+    return provenance["machine"]["cpu"], provenance["machine"]["instructions"]
 
 
 def _command(name: str, preset: str) -> str:

@@ -56,9 +56,12 @@ PRESETS = {
     "full": Config(),
 }
 
-# On another CPU the last bits of a sum differ, and training spreads them.
-TOLERANCES = dict.fromkeys(("train nDCG@5", "test nDCG@5"), 0.03)
-TOLERANCES |= dict.fromkeys(("train spread", "test spread", "difference", "low", "high"), 0.15)
+# Other instructions of a CPU add in another order, and training spreads the last bits: the quick
+# rows moved by up to .0003 between SSE, AVX2 and AVX-512.
+TOLERANCES = dict.fromkeys(
+    ("train nDCG@5", "test nDCG@5", "train spread", "test spread", "difference", "low", "high"),
+    0.002,
+)
 
 
 def units(config: Config, seeds: list[int]) -> list[dict[str, Any]]:

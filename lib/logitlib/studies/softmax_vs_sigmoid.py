@@ -149,11 +149,10 @@ PRESETS = {
 METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "mAP", "mAP head", "mAP torso", "mAP tail")
 METRICS += ("micro-F1", "macro-F1", "micro-F1 at 1/2")
 
-# On another CPU the last bits of a sum differ, training spreads them, and a tie between two epochs
-# or rates may fall the other way: that moves a score by up to about .03.
-TOLERANCES = dict.fromkeys((*METRICS, "valid nDCG@5", "mean", "low", "high", "difference"), 0.05)
-TOLERANCES |= dict.fromkeys(("sd_seeds", "sd_folds"), 0.05)
-TOLERANCES |= dict.fromkeys(("rate", "best_epoch", "ended"), float("inf"))
+# Other instructions of a CPU add in another order, and training spreads the last bits: the quick
+# rows moved by up to .0023 between SSE, AVX2 and AVX-512.
+TOLERANCES = dict.fromkeys((*METRICS, "valid nDCG@5", "mean", "low", "high", "difference"), 0.01)
+TOLERANCES |= dict.fromkeys(("sd_seeds", "sd_folds"), 0.01)
 
 # (ahead if positive, behind): every group reports the pairs whose conditions it has
 PAIRS = (
