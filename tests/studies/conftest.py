@@ -10,7 +10,7 @@ from pathlib import Path
 
 from toylib import square
 
-TOLERANCES = {"y": 0.5}
+TOLERANCES = {}
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,13 @@ def test_every_rate_is_searched_with_one_seed_and_the_best_on_valid_trains_all_s
 
 def test_nothing_is_chosen_on_the_test_fold(monkeypatch):
     """Another test fold must leave the search, the epochs and the threshold as they are."""
-    group = TINY.groups[0]
+    group, thresholds, score_fold = TINY.groups[0], [], softmax_vs_sigmoid.score_fold
+
+    def spy(*arguments, threshold, **options):
+        thresholds.append(threshold)
+        return score_fold(*arguments, threshold=threshold, **options)
+
+    monkeypatch.setattr(softmax_vs_sigmoid, "score_fold", spy)
     unit = {"group": "adam", "fold": 0, "condition": "softmax/zero", "seeds": [4]}
     before = softmax_vs_sigmoid.run_unit(TINY, **unit)
     fold = softmax_vs_sigmoid._data(TINY, group, 0)
@@ -69,6 +75,7 @@ def test_nothing_is_chosen_on_the_test_fold(monkeypatch):
     for old, new in zip(before[:-1], after[:-1], strict=True):
         assert [old[key] for key in chosen] == [new[key] for key in chosen]
     assert before[-2]["nDCG@5"] != after[-2]["nDCG@5"]
+    assert thresholds[0] == thresholds[1]
 
 
 def test_means_and_differences_agree_with_the_rows_of_the_seeds(rows):

@@ -81,12 +81,12 @@ def reduce(losses: Tensor, reduction: str, dtype: torch.dtype) -> Tensor:
     return losses.to(dtype)
 
 
-def known_finite(logits: Tensor) -> bool:
-    """Whether all logits are finite, as far as can be seen; False in traced code.
+def known(condition: Tensor) -> bool:
+    """Whether a 0-d condition holds for certain; False in traced code, which has no values.
 
-    A loss may then take a faster path that is wrong for infinite logits.
+    A loss may then take a shorter path.
     """
-    return _readable() and _holds(logits.detach().sum().isfinite(), otherwise=False)
+    return _readable() and _holds(condition, otherwise=False)
 
 
 def _check_pair(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,9 +99,6 @@ def _check_pair(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         raise TypeError(f"logits must have one of the dtypes {accepted}, got {logits.dtype}")
     if targets.is_complex():
         raise TypeError(f"targets must be real, got {targets.dtype}")
-    if targets.requires_grad and torch.is_grad_enabled():
-        # the losses differentiate in the logits only: better an error than a gradient of zero
-        raise ValueError("targets must not require a gradient, pass targets.detach()")
     return (logits.float() if logits.dtype.itemsize == 2 else logits), targets
 
 

@@ -1,10 +1,10 @@
 r"""Binary cross-entropy: one independent yes-or-no question a label."""
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn.functional import softplus
 
-from logitlib.losses._check import check_probabilities, known_finite, reduce
+from logitlib.losses._check import check_probabilities, known, reduce
 
 
 def binary_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -56,12 +56,12 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "m
     tensor([4.2484e-18, 1.2693e-01])
     """
     z, t = check_probabilities(logits, targets)
+    # a constant, because the derivative of abs is 0 at 0
     sign = torch.copysign(torch.ones((), dtype=z.dtype, device=z.device), z.detach())
     slope = sign.relu() - t
-    if known_finite(z):
-        linear = slope * z
-    else:  # a sure and right answer costs nothing: 0 * inf is 0 here
-        linear = torch.where(slope == 0, 0.0, slope * z)
-    # softplus of -|z|: for negative arguments torch's own is right, in both derivatives, too.
-    # The sign is a constant because abs has the derivative 0 at 0.
-    return reduce(linear + F.softplus(-sign * z), reduction, logits.dtype)
+    linear = slope * z
+    if not known(z.detach().sum().isfinite()):
+        # a sure and right answer costs nothing: 0 * inf is 0 here
+        linear = torch.where((slope == 0) & linear.isnan(), 0.0, linear)
+    # torch's softplus loses its tail for positive arguments, and -|z| is never positive
+    return reduce(linear + softplus(sign.neg_() * z), reduction, logits.dtype)

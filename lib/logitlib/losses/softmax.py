@@ -1,12 +1,11 @@
 r"""Losses on softmax probabilities :math:`p_i = e^{z_i} / \sum_j e^{z_j}`: one choice among n."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from logitlib.losses._check import check_distribution, check_multi_hot, known_finite, reduce
-
-#: Logits up to this one are exponentiated as they are: sums of exp(64) are finite in float32.
-_LARGEST = {torch.float32: 64.0, torch.float64: 650.0}
+from logitlib.losses._check import check_distribution, check_multi_hot, known, reduce
 
 
 def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
@@ -163,14 +162,14 @@ def softmax_squared_error(logits: Tensor, targets: Tensor, *, reduction: str = "
     z, t = check_distribution(logits, targets)
     if t.dtype == torch.int64:
         t = torch.zeros_like(z).scatter(-1, t.unsqueeze(-1), 1.0)
-    top, others, shift, dominant = _split(z)
-    reference, scale, change = _anchor(z.gather(-1, top), shift, dominant)
-    rest = others.sum(-1, keepdim=True) * scale
+    split = _split(z)
+    _, scale, change = _anchor(z.gather(-1, split.top), split)
+    rest = split.others.sum(-1, keepdim=True) * scale
     total = 1 + rest + change
     # p - t of a dominant class is (1 - t) - (1 - p), and 1 - p is the share of the others
-    target = t.gather(-1, top)
-    own = torch.where(dominant, (1 - target) - rest / total, (1 + change) / total - target)
-    difference = (others * (scale / total) - t).scatter(-1, top, own)
+    target = t.gather(-1, split.top)
+    own = torch.where(split.dominant, (1 - target) - rest / total, (1 + change) / total - target)
+    difference = (split.others * (scale / total) - t).scatter(-1, split.top, own)
     return reduce(difference.square().sum(-1), reduction, logits.dtype)
 
 
@@ -179,47 +178,58 @@ def _class_losses(z: Tensor, targets: Tensor) -> Tensor:
 
     Neither term is negative, so nothing cancels; the logarithm is log1p of the sum without k.
     """
-    top, others, shift, dominant = _split(z)
+    split = _split(z)
     index = targets.unsqueeze(-1)
-    own, target = z.gather(-1, torch.cat([top, index], -1)).chunk(2, -1)
-    reference, scale, change = _anchor(own, shift, dominant)
+    own, target = z.gather(-1, torch.cat([split.top, index], -1)).chunk(2, -1)
+    reference, scale, change = _anchor(own, split)
     # a constant where it is 0, so that the derivative of the logarithm is not lost beside +1 - 1
-    gap = torch.where(dominant & (top == index), 0.0, reference - target)
-    rest = others.sum(-1, keepdim=True) * scale
+    gap = torch.where(split.dominant & (split.top == index), 0.0, reference - target)
+    rest = split.others.sum(-1, keepdim=True) * scale
     return (gap + torch.log1p(rest + change)).squeeze(-1)
 
 
 def _row_losses(z: Tensor, t: Tensor) -> Tensor:
-    """Return the same, averaged over the classes with the weights t >= 0, whatever their sum."""
-    top, others, shift, dominant = _split(z)
-    reference, scale, change = _anchor(z.gather(-1, top), shift, dominant)
-    rest = others.sum(-1, keepdim=True) * scale
+    """Return the same, summed over the classes with the weights t >= 0, whatever their sum."""
+    split = _split(z)
+    reference, scale, change = _anchor(z.gather(-1, split.top), split)
     # as above: the gap of a dominant class is a constant
-    weight = t.scatter(-1, top, t.gather(-1, top).masked_fill(dominant, 0.0))
-    if known_finite(z):
-        gaps = weight * (reference - z)
-    else:  # a masked class that is no target costs nothing: 0 * inf is 0 here
-        gaps = torch.where(weight == 0, 0.0, weight * (reference - z))
+    own = t.gather(-1, split.top).masked_fill(split.dominant, 0.0)
+    weight = t.scatter(-1, split.top, own)
+    gaps = weight * (reference - z)
+    if not split.narrow:
+        # a masked class that is no target costs nothing: 0 * inf is 0 here
+        gaps = torch.where((weight == 0) & gaps.isnan(), 0.0, gaps)
+    rest = split.others.sum(-1, keepdim=True) * scale
     return gaps.sum(-1) + t.sum(-1) * torch.log1p(rest + change).squeeze(-1)
 
 
-def _split(z: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Split off the largest logit of each row.
+class _Split(NamedTuple):
+    top: Tensor  # the index of the largest logit
+    others: Tensor  # exp(z - shift), and 0 for the largest
+    shift: Tensor  # an integer, constant
+    dominant: Tensor  # whether the largest is more probable than all others together
+    narrow: bool  # whether all logits are known to be finite and near the largest
 
-    Returns its index, exp(z - shift) with 0 in its place, the shift of the row (constant), and
-    whether its class is dominant: more probable than all others together.
 
-    The usual shift, the largest logit, rounds the difference z - shift, which exp magnifies: 4e-6
-    at -87 in float32. An integer, 0 for most rows, leaves it exact or nearly so.
-    """
-    level, top = z.detach().max(-1, keepdim=True)
-    shift = (level.clamp(max=0) + (level - _LARGEST[z.dtype]).clamp(min=0)).floor()
-    others = torch.exp(z.scatter(-1, top, -torch.inf) - shift)
+def _split(z: Tensor) -> _Split:
+    """Split off the largest logit of each row."""
+    constant = z.detach()
+    level, top = constant.max(-1, keepdim=True)
+    narrow = known((level - constant.amin(-1, keepdim=True) <= 31).all())
+    shift = level.floor()
+    distance = z - shift
+    others = torch.exp(distance)
+    if not narrow:
+        # exp magnifies the rounding error of the distance, to 4e-6 at -87 in float32. As the shift
+        # is an integer, the error is a difference without rounding; exp(error) is 1 + error.
+        error = constant - (distance.detach() + shift)
+        others = others * (1 + error.nan_to_num(nan=0.0))  # NaN where the logit is -inf
+    others = others.scatter(-1, top, 0.0)
     dominant = others.detach().sum(-1, keepdim=True) < torch.exp(level - shift)
-    return top, others, shift, dominant
+    return _Split(top, others, shift, dominant, narrow)
 
 
-def _anchor(own: Tensor, shift: Tensor, dominant: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _anchor(own: Tensor, split: _Split) -> tuple[Tensor, Tensor, Tensor]:
     r"""Choose what each row is measured from, given its largest logit ``own``.
 
     Returns that reference, exp(shift - reference), and exp(own - reference) - 1.
@@ -230,7 +240,7 @@ def _anchor(own: Tensor, shift: Tensor, dominant: Tensor) -> tuple[Tensor, Tenso
     as a constant, the textbook formula, right while all :math:`p \le 1/2`.
     """
     level = own.detach()
-    reference = torch.where(dominant, own, level)
+    reference = torch.where(split.dominant, own, level)
     # the value is 0 in both cases
-    change = torch.where(dominant, 0.0, torch.expm1(own - level))
-    return reference, torch.exp(shift - reference), change
+    change = torch.where(split.dominant, 0.0, torch.expm1(own - level))
+    return reference, torch.exp(split.shift - reference), change

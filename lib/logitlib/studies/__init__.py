@@ -15,7 +15,7 @@ A study module has
     the rows to record, made from the rows of all units in the order of the plan. Without them a
     unit is a seed, and ``run`` gives its rows.
 ``TOLERANCES`` (optional)
-    By field, how far the rows may differ on another CPU; see :func:`verify_recorded`.
+    By field, how far rows may differ and still be the same; see :func:`verify_recorded`.
 
 The command spreads units over the cores, shows them, and resumes between them.
 ``logitlib study NAME --preset full`` runs one and writes ``book/results/NAME-full.jsonl``: a line

@@ -76,7 +76,8 @@ def _imports(module: str, tree: ast.Module, packages: set[str]) -> list[str]:
 
 def _home(module: str, name: str) -> str:
     """Return the module that ``from module import name`` takes the name from in the end."""
-    if importlib.util.find_spec(module).submodule_search_locations is None:
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.submodule_search_locations is None:
         return module
     if importlib.util.find_spec(f"{module}.{name}") is not None:
         return f"{module}.{name}"

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from logitlib.studies._compare import first_difference
 from logitlib.studies._digest import code_digests, code_id, study_digest
 from logitlib.studies._record import (
     PartialFile,
@@ -104,13 +106,15 @@ def record(
         }
     )
     result = rounded(summarise(study, config, rows))
-    provenance["same_rows"] = _codes_with_same_rows(path, provenance, result)
+    provenance["same_rows"] = _codes_with_same_rows(study, path, provenance, result)
     write_result(path, provenance, result)
     partial.remove()
     return path
 
 
-def _codes_with_same_rows(path: Path, provenance: dict[str, Any], rows: list[Row]) -> list[str]:
+def _codes_with_same_rows(
+    study: ModuleType, path: Path, provenance: dict[str, Any], rows: list[Row]
+) -> list[str]:
     """Codes that gave these rows before: the file that is replaced vouches for them.
 
     So an edit that changes no number needs one recorded quick run, not a quick run in every test.
@@ -119,7 +123,7 @@ def _codes_with_same_rows(path: Path, provenance: dict[str, Any], rows: list[Row
         return []
     old = read_result(path)
     same = all(old.provenance[key] == provenance[key] for key in ("study", "config", "seeds"))
-    if not same or old.rows != rows:
+    if not same or first_difference(old.rows, rows, getattr(study, "TOLERANCES", {})):
         return []
     codes = {code_id(old.provenance["code"]), *old.provenance.get("same_rows", [])}
     return sorted(codes - {code_id(provenance["code"])})

@@ -61,10 +61,8 @@ def make_model(
             model = nn.Sequential(words, nn.ReLU(), nn.Dropout(dropout), head)
         else:
             model = _canvas_model(n_labels, dropout)
-    if start == "log_odds":
-        model[-1].bias.data = log_odds(fold.rates)
-    else:
-        nn.init.zeros_(model[-1].bias)
+    bias = log_odds(fold.rates) if start == "log_odds" else torch.zeros(n_labels)
+    model[-1].bias = nn.Parameter(bias)
     return model
 
 

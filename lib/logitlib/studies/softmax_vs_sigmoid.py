@@ -146,13 +146,16 @@ PRESETS = {
     ),
 }
 
-METRICS = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "mAP", "mAP head", "mAP torso", "mAP tail")
-METRICS += ("micro-F1", "macro-F1", "micro-F1 at 1/2")
+METRICS = (
+    *("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "mAP", "mAP head", "mAP torso", "mAP tail"),
+    *("micro-F1", "macro-F1", "micro-F1 at 1/2", "valid nDCG@5"),
+)
 
-# Other instructions of a CPU add in another order, and training spreads the last bits: the quick
-# rows moved by up to .0023 between SSE, AVX2 and AVX-512.
-TOLERANCES = dict.fromkeys((*METRICS, "valid nDCG@5", "mean", "low", "high", "difference"), 0.01)
-TOLERANCES |= dict.fromkeys(("sd_seeds", "sd_folds"), 0.01)
+# A sum in another order changes the last bit and training spreads it: between SSE, AVX2 and
+# AVX-512 the quick rows moved by up to .0023 (macro-F1), the others by half of that.
+TOLERANCES = dict.fromkeys(METRICS, 0.005) | dict.fromkeys(
+    ("mean", "low", "high", "difference", "sd_seeds", "sd_folds"), 0.005
+)
 
 # (ahead if positive, behind): every group reports the pairs whose conditions it has
 PAIRS = (
@@ -225,7 +228,7 @@ def _train(
         optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
 
     def valid_score(model: torch.nn.Module) -> float:
-        return ndcg_at_k(predict(model, data.valid.inputs), data.valid.targets, k=5)
+        return float(ndcg_at_k(predict(model, data.valid.inputs), data.valid.targets, k=5))
 
     history = fit(
         model,
