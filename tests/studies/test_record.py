@@ -60,6 +60,13 @@ def test_without_a_clone_the_error_says_where_to_run(tmp_path, monkeypatch):
         results_folder()
 
 
+def test_the_summary_says_what_when_and_with_what():
+    result = load_result("softmax_vs_sigmoid", "quick")
+    text = result.summary()
+    assert "softmax_vs_sigmoid, preset quick, seeds 0, 1: recorded 20" in text
+    assert f"torch {result.provenance['versions']['torch']}" in text
+
+
 def test_a_missing_result_names_its_command(toy):
     with pytest.raises(FileNotFoundError, match="logitlib study toy --preset quick"):
         load_result("toy", "quick")

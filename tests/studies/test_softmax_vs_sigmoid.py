@@ -9,7 +9,14 @@ from logitlib.metrics import ndcg_at_k
 from logitlib.studies import _models, select, softmax_vs_sigmoid
 from logitlib.studies._folds import debtags_fold
 from logitlib.studies._models import LOSSES, make_model, ranking_scores
-from logitlib.studies.softmax_vs_sigmoid import PAIRS, PRESETS, Group, ml4_verdict
+from logitlib.studies.softmax_vs_sigmoid import (
+    PAIRS,
+    PRESETS,
+    RANKING,
+    Group,
+    ml4_overall,
+    ml4_verdict,
+)
 from logitlib.training import predict
 
 CONDITIONS = {"bce_sum/zero": 1, "bce_sum/log_odds": 1, "softmax/zero": 1}
@@ -127,6 +134,35 @@ def test_the_verdict_follows_the_interval(low, high, verdict):
     other = row | {"group": "sgd", "metric": "mAP", "low": 1, "high": 2}
     rows = [other, row | {"metric": "mAP", "low": low, "high": high}]
     assert ml4_verdict(rows, first=first, second=second) == {"mAP": verdict}
+
+
+@pytest.mark.parametrize(
+    ("against_zero", "against_log_odds", "verdict"),
+    [
+        ("+....", "+....", "holds"),
+        ("+++++", "++++-", "qualified"),
+        ("+....", ".....", "qualified"),
+        (".....", "....+", "qualified"),
+        ("-....", "+++++", "qualified"),
+        (".....", ".....", "refuted"),
+        ("....-", "-----", "refuted"),
+    ],
+)
+def test_the_overall_verdict_needs_a_lead_against_both_starts(
+    against_zero, against_log_odds, verdict
+):
+    bounds = {"+": (1, 2), "-": (-2, -1), ".": (-1, 1)}
+    rows = [
+        {"kind": "difference", "group": "adam", "first": "softmax/zero", "second": second}
+        | {"metric": metric, "low": bounds[sign][0], "high": bounds[sign][1]}
+        for second, signs in (
+            ("bce_sum/zero", against_zero),
+            ("bce_sum/log_odds", against_log_odds),
+        )
+        for metric, sign in zip(RANKING, signs, strict=True)
+    ]
+    other = {"metric": "macro-F1", "low": 1, "high": 2}  # no ranking metric: has no say
+    assert ml4_overall([*rows, rows[0] | other, rows[-1] | other]) == verdict
 
 
 def test_a_comparison_that_was_not_made_is_an_error():

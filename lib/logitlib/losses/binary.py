@@ -18,7 +18,7 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "m
         Log-odds in nats. Infinite ones are limits: right ones cost 0, wrong ones infinity.
     targets : Tensor, same shape, floating, integer or bool
         Probabilities in [0, 1] that the label is present, most often 0 or 1. They are cast to the
-        dtype of the logits and get no gradient.
+        dtype of the logits.
     reduction : {"mean", "sum", "none"}
         "mean" averages over every element, as in torch, not over rows; it is NaN over nothing.
 
@@ -32,8 +32,8 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "m
     TypeError
         If an argument is no tensor, ``logits`` is not floating or ``targets`` is complex.
     ValueError
-        If the shapes differ, a target is outside [0, 1] or NaN (not checked in traced code),
-        ``targets`` requires a gradient or ``reduction`` is another word.
+        If the shapes differ, a target is outside [0, 1] or NaN (not checked in traced code), or
+        ``reduction`` is another word.
 
     Notes
     -----

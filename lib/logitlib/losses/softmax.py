@@ -20,8 +20,8 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "
         with -inf only, has no softmax: its loss is NaN.
     targets : Tensor
         Integer class indices in [0, n - 1], shape (...), or floating rows of probabilities, shape
-        (..., n), >= 0 and with sum 1 (within 1e-4, or 1e-2 in half precision). Rows are used as
-        given, not rescaled, in the dtype of the logits, and get no gradient.
+        (..., n), >= 0 and with sum 1 (within 1e-4, or 1e-2 in half precision). Rows are cast to
+        the dtype of the logits and used as given, not rescaled.
     reduction : {"mean", "sum", "none"}
         "mean" averages over the rows; it is NaN over nothing.
 
@@ -36,8 +36,8 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "
         If an argument is no tensor, ``logits`` is not floating or ``targets`` is bool or complex.
     ValueError
         If the shapes do not fit, n is 0, an index is out of range or a row is no distribution
-        (neither is checked in traced code), ``targets`` requires a gradient or ``reduction`` is
-        another word. For rows with several ones see `multilabel_softmax_cross_entropy`.
+        (neither is checked in traced code), or ``reduction`` is another word. For rows with
+        several ones see `multilabel_softmax_cross_entropy`.
 
     Notes
     -----
@@ -94,8 +94,8 @@ def multilabel_softmax_cross_entropy(
     TypeError
         If an argument is no tensor, ``logits`` is not floating or ``targets`` is complex.
     ValueError
-        If the shapes differ, n is 0, a target is neither 0 nor 1 (not checked in traced code),
-        ``targets`` requires a gradient or ``reduction`` is another word.
+        If the shapes differ, n is 0, a target is neither 0 nor 1 (not checked in traced code), or
+        ``reduction`` is another word.
 
     Notes
     -----
@@ -197,8 +197,9 @@ def _row_losses(z: Tensor, t: Tensor) -> Tensor:
     weight = t.scatter(-1, split.top, own)
     gaps = weight * (reference - z)
     if not split.narrow:
-        # a masked class that is no target costs nothing: 0 * inf is 0 here
-        gaps = torch.where((weight == 0) & gaps.isnan(), 0.0, gaps)
+        # a masked class that is no target costs nothing: 0 * inf is 0 here. Any other NaN is one
+        # of the logarithm, too.
+        gaps = torch.where(gaps.isnan(), 0.0, gaps)
     rest = split.others.sum(-1, keepdim=True) * scale
     return gaps.sum(-1) + t.sum(-1) * torch.log1p(rest + change).squeeze(-1)
 

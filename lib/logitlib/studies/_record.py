@@ -28,6 +28,16 @@ class Result:
         """Return the rows whose fields have the given values."""
         return select(self.rows, **fields)
 
+    def summary(self) -> str:
+        """Say in a line what was run, when and with which versions."""
+        made = self.provenance
+        versions = ", ".join(f"{k} {made['versions'][k]}" for k in ("python", "torch", "numpy"))
+        seeds = ", ".join(map(str, made["seeds"]))
+        return (
+            f"{made['study']}, preset {made['preset']}, seeds {seeds}: recorded "
+            f"{made['started'][:10]} with {versions}; {made['unit_seconds'] / 60:.0f} CPU minutes"
+        )
+
 
 def select(rows: list[Row], **fields: Any) -> list[Row]:
     """Return the rows that have each of ``fields`` with the given value.

@@ -339,5 +339,29 @@ def ml4_verdict(rows: list[Row], *, group: str = "adam", first: str, second: str
     return {row["metric"]: _ahead(row["low"], row["high"]) for row in found}
 
 
+def ml4_overall(rows: list[Row], *, group: str = "adam") -> str:
+    """Return the verdict on ML-4 in a group: "holds", "qualified" or "refuted".
+
+    Softmax (target y/k, biases at zero) meets sigmoids that start at zero and sigmoids that start
+    at the log-odds, on :data:`RANKING`. The claim holds if softmax is ahead on some metric and
+    behind on none, against both; it is refuted if softmax is ahead on none, against either.
+    Anything else depends on the start or on the metric, and is "qualified".
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of this study.
+    group : str
+        For example "adam".
+    """
+    leads = []
+    for sigmoids in BCE:
+        each = ml4_verdict(rows, group=group, first=SOFTMAX[0], second=sigmoids)
+        leads.append({each[metric] for metric in RANKING})
+    if all("softmax" in lead and "sigmoid" not in lead for lead in leads):
+        return "holds"
+    return "qualified" if any("softmax" in lead for lead in leads) else "refuted"
+
+
 def _ahead(low: float, high: float) -> str:
     return "softmax" if low > 0 else "sigmoid" if high < 0 else "undecided"
