@@ -1,8 +1,10 @@
 """Losses of logits: functions ``f(logits, targets, *, ..., reduction="mean")`` and modules.
 
 All work from logits in log space, in float16, bfloat16, float32 and float64, accept any leading
-shape and check what they are given. Half precision is computed in float32. On a GPU the check of
-the targets' range waits for the device; in code traced by `torch.compile` it is skipped.
+shape and check what they are given. Half precision is computed in float32. Derivatives of any
+order, in the logits and in real targets, come from plain autograd, so `torch.func` in every nesting
+and `torch.compile` in one graph give them, too. Targets are checked value by value, which on a GPU
+waits for the device; code traced by `torch.compile` or `vmap` skips that part.
 """
 
 from logitlib.losses.binary import binary_cross_entropy

@@ -36,7 +36,7 @@ def check_multi_hot(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         _require(
             product.amax() == 0,
             lambda: (
-                f"targets must be 0 or 1, got {targets[product != 0][0].item():g}; "
+                f"targets must be 0 or 1, got {targets[product != 0][0].item():.7g}; "
                 "rows that sum to 1 belong to softmax_cross_entropy"
             ),
         )
@@ -146,8 +146,8 @@ def _check_rows(logits: Tensor, targets: Tensor) -> Tensor:
             row = int((~good).flatten().nonzero()[0])
             return (
                 f"targets must be rows that are >= 0 and sum to 1 (within {tolerance:g}), but row "
-                f"{row} has the smallest entry {lowest.flatten()[row].item():g} and the sum "
-                f"{total.flatten()[row].item():g}; "
+                f"{row} has the smallest entry {lowest.flatten()[row].item():.7g} and the sum "
+                f"{total.flatten()[row].item():.7g}; "
                 "multi-hot rows belong to multilabel_softmax_cross_entropy"
             )
 
@@ -162,7 +162,7 @@ def _check_between(targets: Tensor, low: int, high: int) -> None:
 
     def message() -> str:
         value = highest if lowest >= low else lowest  # a NaN is both, and fails the comparison
-        return f"targets must lie in [{low}, {high}], got {value.item():g}"
+        return f"targets must lie in [{low}, {high}], got {value.item():.7g}"
 
     _require((lowest >= low) & (highest <= high), message)
 

@@ -40,10 +40,10 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "m
     The loss is computed as :math:`c z + \log(1 + e^{-|z|})`, where :math:`c = 1 - t` for
     :math:`z \ge 0` and :math:`-t` else. No term cancels another, in its derivatives neither: for
     targets 0 and 1 the value, the first and the second derivative have a relative error below
-    1e-14 in float64 and 2e-6 in float32 wherever they are normal numbers. (torch takes
-    :math:`\sigma(z) - t`, which for a target of 1 is 0 from logit 17 on in float32, from 37 on in
-    float64.) For a soft target the derivative crosses zero; close to there its absolute error is
-    a few units of rounding of :math:`t`.
+    1e-14 in float64 and 2e-6 in float32 wherever they are normal numbers. (The backward pass of
+    torch takes :math:`\sigma(z) - t`, which for a target of 1 is 0 from logit 17 on in float32,
+    from 37 on in float64.) For a soft target the derivative crosses zero; its absolute error there
+    is a few units of rounding of :math:`t`.
 
     float16 and bfloat16 are computed in float32 and rounded once. There is no weight argument:
     take ``reduction="none"``, multiply, and reduce.

@@ -16,8 +16,8 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "
     Parameters
     ----------
     logits : Tensor, shape (..., n), floating
-        Unnormalised log-probabilities in nats, n >= 1. -inf masks a class. A row with +inf, or
-        with -inf only, has no softmax: its loss is NaN.
+        Unnormalised log-probabilities in nats, n >= 1. -inf masks a class, and a masked target
+        costs infinity. A row with +inf, or with -inf only, has no softmax: its loss is NaN.
     targets : Tensor
         Integer class indices in [0, n - 1], shape (...), or floating rows of probabilities, shape
         (..., n), >= 0 and with sum 1 (within 1e-4, or 1e-2 in half precision). Rows are cast to
@@ -44,9 +44,9 @@ def softmax_cross_entropy(logits: Tensor, targets: Tensor, *, reduction: str = "
     The gradient is :math:`p - t`, the Hessian :math:`\mathrm{diag}(p) - p p^\top`. What torch
     computes as a difference of near numbers is a sum here: with
     :math:`R = \sum_{j \ne y} e^{z_j - z_y}` the loss of a right and dominant class is
-    :math:`\log(1 + R)` and its derivative :math:`-R / (1 + R)`. For class indices value, gradient
-    and Hessian have a relative error below 1e-14 in float64 and 2e-6 in float32 wherever they are
-    normal numbers; for rows the value has, too. An entry :math:`p_i - t_i` of the gradient of a
+    :math:`\log(1 + R)` and its derivative :math:`-R / (1 + R)`. The value has a relative error
+    below 1e-14 in float64 and 2e-6 in float32 wherever it is a normal number, and for class
+    indices so have the gradient and the Hessian. An entry :math:`p_i - t_i` of the gradient of a
     soft row crosses zero; its absolute error is a few units of rounding of its two terms.
 
     There is no ignored index and no class weight: select rows, or take ``reduction="none"``,
@@ -150,6 +150,8 @@ def softmax_squared_error(logits: Tensor, targets: Tensor, *, reduction: str = "
     The gradient is :math:`2 p_i (d_i - \sum_j p_j d_j)` with :math:`d = p - t`. Like the
     cross-entropy it is computed without :math:`1 - p_k` of a dominant class, so for class indices
     the loss :math:`10^{-60}` of a sure and right answer, its gradient and its Hessian are right.
+    Elsewhere entries of the derivatives cross zero; their absolute error is a few units of
+    rounding of their terms.
     `torch.nn.functional.mse_loss` on probabilities divides by n, too.
 
     Examples
