@@ -5,7 +5,13 @@ import pytest
 import torch
 
 from logitlib.studies import label_coupling, load_result, select
-from logitlib.studies.label_coupling import at_fit, ml7_verdict, summarise, true_logit_spread
+from logitlib.studies.label_coupling import (
+    at_fit,
+    ml7_overall,
+    ml7_verdict,
+    summarise,
+    true_logit_spread,
+)
 
 CONFIG = replace(
     label_coupling.PRESETS["quick"], epochs=2, n_features=16, min_label_count=200, levels=(0.3,)
@@ -112,3 +118,26 @@ def test_weight_decay_reaches_the_optimiser():
 def test_the_recorded_quick_run_shows_the_coupling():
     rows = load_result("label_coupling", "quick").select(kind="difference", measure="train spread")
     assert all(row["difference"] < 0 for row in rows if row["difference"] is not None)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "verdict", "seen"),
+    [
+        ([(1.0, 1.1), (-1.1, -1.0)], "holds", {"helps", "harms"}),
+        ([(-1.1, -1.0), (-0.1, 0.1)], "qualified", {"harms"}),
+        ([(1.0, 1.1), (0.9, 1.0)], "qualified", {"helps"}),
+        ([(-0.1, 0.1), (-0.2, 0.1)], "refuted", set()),
+        # just above zero as one of one, not as one of eight
+        ([(0.001, 1.0)], "qualified", {"helps"}),
+        ([(0.001, 1.0)] + [(-0.1, 0.1)] * 7, "refuted", set()),
+    ],
+)
+def test_the_overall_verdict_counts_the_comparisons(intervals, verdict, seen):
+    rows = [
+        {"kind": "difference", "measure": "test nDCG@5", "n_pairs": 15, "level": 0.8}
+        | {"weight_decay": 0.0, "difference": (low + high) / 2, "low": low, "high": high}
+        for low, high in intervals
+    ]
+    unreached = rows[0] | {"difference": None, "low": None, "high": None}
+    other = rows[0] | {"measure": "test spread", "low": 5.0, "high": 6.0}
+    assert ml7_overall([*rows, unreached, other, {"kind": "epoch"}]) == (verdict, seen)

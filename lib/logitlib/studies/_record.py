@@ -33,9 +33,10 @@ class Result:
         made = self.provenance
         versions = ", ".join(f"{k} {made['versions'][k]}" for k in ("python", "torch", "numpy"))
         seeds = ", ".join(map(str, made["seeds"]))
+        minutes = made["unit_seconds"] / 60
         return (
             f"{made['study']}, preset {made['preset']}, seeds {seeds}: recorded "
-            f"{made['started'][:10]} with {versions}; {made['unit_seconds'] / 60:.0f} CPU minutes"
+            f"{made['started'][:10]} with {versions}; {minutes:.0f} minutes of work"
         )
 
 

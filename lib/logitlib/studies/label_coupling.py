@@ -227,5 +227,38 @@ def ml7_verdict(rows: list[Row], *, weight_decay: float = 0.0) -> dict[float, st
     }
 
 
+def ml7_overall(rows: list[Row]) -> tuple[str, set[str]]:
+    """Return the verdict on ML-7, and what the coupling does somewhere: "helps", "harms".
+
+    Intervals are widened for the number of comparisons (levels times weight decays, Bonferroni).
+    The claim that the coupling may help or harm holds if each is seen somewhere, is qualified if
+    only one is, and refuted if neither is.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Rows of this study, of three or more pairs of fold and seed.
+    """
+    compared = [
+        row
+        for row in rows
+        if row["kind"] == "difference"
+        and row["measure"] == "test nDCG@5"
+        and row["low"] is not None
+    ]
+    seen = set()
+    for row in compared:
+        half = (row["high"] - row["low"]) / 2 * _widening(row["n_pairs"], len(compared))
+        seen.add(_verdict(row["difference"] - half, row["difference"] + half))
+    seen.discard("undecided")
+    return {2: "holds", 1: "qualified", 0: "refuted"}[len(seen)], seen
+
+
+def _widening(n_pairs: int, n_comparisons: int) -> float:
+    """Ratio of Student's quantiles: an interval for one of many against an interval for one."""
+    one, many = stats.t.ppf([0.975, 1 - 0.025 / n_comparisons], n_pairs - 1)
+    return many / one
+
+
 def _verdict(low: float, high: float) -> str:
     return "helps" if low > 0 else "harms" if high < 0 else "undecided"

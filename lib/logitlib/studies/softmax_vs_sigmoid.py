@@ -157,6 +157,9 @@ TOLERANCES = dict.fromkeys(METRICS, 0.005) | dict.fromkeys(
     ("mean", "low", "high", "difference", "sd_seeds", "sd_folds"), 0.005
 )
 
+# the metrics that decide ML-4
+RANKING = ("P@1", "P@3", "P@5", "nDCG@5", "mAP")
+
 # (ahead if positive, behind): every group reports the pairs whose conditions it has
 PAIRS = (
     ("softmax/zero", "bce_sum/zero"),
