@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(
-    r"^(`{3,}|:{3,})\{([\w:-]+)\}[ ]*(.*)\n(.*?)^\1[ ]*$\n?", re.MULTILINE | re.DOTALL
+    r"^(`{3,}|:{3,})\{([\w:-]+)\}[ ]*([^\n]*)\n(.*?)^\1[ ]*$\n?", re.MULTILINE | re.DOTALL
 )
 OPTION = re.compile(r"^:[\w-]+:.*\n", re.MULTILINE)
 LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)

@@ -96,7 +96,10 @@ def score_against_rate(
             axes.plot(
                 rates, mean, marker=MARKERS[number], color=COLOURS[number], markersize=5, label=name
             )
+        ticks = rates if len(rates) <= 5 else rates[1::2]
         axes.set(xscale="log", title=title, xlabel="learning rate")
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
     panels[0][0].set_ylabel("nDCG@5 on the choosing fold (%)")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
