@@ -20,6 +20,11 @@ POLICY = (
 )
 ICON_SCRIPT = re.compile(r"\s*<script[^>]*fontawesome\.js[^>]*></script>")
 ICON_FONT = re.compile(r"@font-face\s*\{[^}]*fontawesome[^}]*\}")
+# the theme boxes the tables of pages, but not those that a cell makes
+BARE_TABLE = re.compile(
+    r'(?<!<div class="pst-scrollable-table-container">)(<table class="table">.*?</table>)',
+    re.DOTALL,
+)
 MENDED = (
     # docutils gives the bibliography the role list, but its entries are no list items
     ('role="doc-biblioentry"', 'role="listitem"'),
@@ -32,6 +37,11 @@ MENDED = (
     (
         '<summary><span class="toctree-toggle"',
         '<summary aria-label="Pages of this section"><span class="toctree-toggle"',
+    ),
+    # a table that scrolls must be reachable by keyboard
+    (
+        '<div class="pst-scrollable-table-container">',
+        '<div class="pst-scrollable-table-container" tabindex="0">',
     ),
 )
 
@@ -65,6 +75,8 @@ def mend_pages(app, exception):
     for page in Path(app.outdir).rglob("*.html"):
         old = new = page.read_text(encoding="utf-8")
         new = ICON_SCRIPT.sub("", new)
+        if 'pst-scrollable-table-container" tabindex' not in new:  # not mended by an earlier build
+            new = BARE_TABLE.sub(r'<div class="pst-scrollable-table-container">\1</div>', new)
         for before, after in MENDED:
             new = new.replace(before, after)
         if page == Path(app.outdir) / "index.html" and "icon" not in new:

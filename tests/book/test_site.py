@@ -136,6 +136,9 @@ def test_every_local_link_has_its_target(contexts, base):
     page = contexts["desktop"].new_page()
     links, anchors = {}, {}
     for name in PAGES:
+        if name == "index.html":  # a redirect
+            anchors[name], links[name] = set(), []
+            continue
         page.goto(f"{base}/{name}", wait_until="domcontentloaded")
         links[name] = page.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.href)")
         anchors[name] = set(page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)"))

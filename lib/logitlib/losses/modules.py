@@ -55,24 +55,24 @@ class Loss(nn.Module):
 
 
 class SoftmaxCrossEntropy(Loss):
-    """The module of `logitlib.losses.softmax_cross_entropy`."""
+    """Module of `logitlib.losses.softmax_cross_entropy`, with its keyword arguments."""
 
     function = staticmethod(softmax_cross_entropy)
 
 
 class MultilabelSoftmaxCrossEntropy(Loss):
-    """The module of `logitlib.losses.multilabel_softmax_cross_entropy`."""
+    """Module of `logitlib.losses.multilabel_softmax_cross_entropy`, with its keyword arguments."""
 
     function = staticmethod(multilabel_softmax_cross_entropy)
 
 
 class SoftmaxSquaredError(Loss):
-    """The module of `logitlib.losses.softmax_squared_error`."""
+    """Module of `logitlib.losses.softmax_squared_error`, with its keyword arguments."""
 
     function = staticmethod(softmax_squared_error)
 
 
 class BinaryCrossEntropy(Loss):
-    """The module of `logitlib.losses.binary_cross_entropy`."""
+    """Module of `logitlib.losses.binary_cross_entropy`, with its keyword arguments."""
 
     function = staticmethod(binary_cross_entropy)

@@ -121,7 +121,7 @@ def equal_fit(rows: Sequence[Row], weight_decays: Sequence[float]) -> Figure:
         "test spread": ("spread of the true logits", "difference (nats)", 1.0),
         "test nDCG@5": (
             "score on unseen packages",
-            "difference in nDCG@5 (percentage points)",
+            "nDCG@5 difference (points)",
             100.0,
         ),
     }
