@@ -4,9 +4,11 @@
 * Icons: the theme's icon font and script (1.5 MB) are dropped; `site.css` draws the few it needs.
 * Policy: a Content-Security-Policy in every page makes the browser refuse other hosts.
 * Roles: mends what axe-core finds in the theme's own markup.
+* Site files: an edited style sheet, script or extension renews the pages, without running cells.
 * Leftovers: removes pages and images of earlier builds that no page of this one has.
 """
 
+import hashlib
 import importlib.util
 import re
 import shutil
@@ -44,6 +46,22 @@ MENDED = (
         '<div class="pst-scrollable-table-container" tabindex="0">',
     ),
 )
+
+
+def site_files_digest(app) -> str:
+    """Digest of the style sheets, scripts and extensions of the site."""
+    state = hashlib.sha256()
+    for folder in ("_static", "_ext"):
+        for path in sorted((Path(app.srcdir) / "book" / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                state.update(path.name.encode() + path.read_bytes())
+    return state.hexdigest()
+
+
+def outdated_by_site_files(app, env, added, changed, removed):
+    """Every page, when a site file has changed: Sphinx looks at the sources of pages only."""
+    before, env.site_files_digest = getattr(env, "site_files_digest", None), site_files_digest(app)
+    return [] if env.site_files_digest == before else sorted(env.found_docs)
 
 
 def is_html(app) -> bool:
@@ -112,8 +130,9 @@ def drop_leftovers(app, exception):
 
 def setup(app):
     app.connect("builder-inited", copy_mathjax)
+    app.connect("env-get-outdated", outdated_by_site_files)
     app.connect("html-page-context", add_policy, priority=600)
     app.connect("build-finished", mend_pages)
     app.connect("build-finished", drop_icon_font)
     app.connect("build-finished", drop_leftovers)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    return {"env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -133,6 +133,15 @@ def test_changed_prose_is_shown_and_runs_nothing(built_once):
     assert built_once.runs() == before
 
 
+def test_a_changed_style_sheet_reaches_the_site_and_runs_nothing(built_once):
+    before = built_once.runs()
+    built_once.edit("book/_static/site.css", r"\A", "/* edited */\n")
+    succeeded(built_once.build())
+    copied = built_once.folder / "book/_build/html/_static/site.css"
+    assert copied.read_text(encoding="utf-8").startswith("/* edited */")
+    assert built_once.runs() == before
+
+
 def test_a_changed_result_runs_the_chapter_that_names_it(built_once):
     before = built_once.runs()
     built_once.edit("book/results/study.json", r"\d+", "2")
