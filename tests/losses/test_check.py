@@ -144,3 +144,9 @@ def test_a_gradient_does_not_hide_the_values():
     seen = []
     torch.func.grad(lambda x: (seen.append(known(x > 0)), x)[1])(torch.tensor(1.0))
     assert seen == [True]
+
+
+@pytest.mark.parametrize("check", [check_probabilities, check_multi_hot, check_distribution])
+def test_targets_on_another_device_are_an_error_that_names_both(check):
+    with pytest.raises(ValueError, match="on the device of logits, cpu, got meta"):
+        check(torch.zeros(2, 3), torch.zeros(2, 3, device="meta"))

@@ -97,6 +97,10 @@ def _check_pair(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     if logits.dtype not in FLOATS:
         accepted = ", ".join(str(dtype) for dtype in FLOATS)
         raise TypeError(f"logits must have one of the dtypes {accepted}, got {logits.dtype}")
+    if targets.device != logits.device:
+        raise ValueError(
+            f"targets must be on the device of logits, {logits.device}, got {targets.device}"
+        )
     if targets.is_complex():
         raise TypeError(f"targets must be real, got {targets.dtype}")
     return (logits.float() if logits.dtype.itemsize == 2 else logits), targets
