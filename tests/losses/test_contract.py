@@ -4,7 +4,8 @@ import copy
 import inspect
 import pickle
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -41,14 +42,32 @@ def label_sets(logits: Tensor) -> Tensor:
 
 
 class Loss(NamedTuple):
-    function: Callable[..., Tensor]
-    module: type[torch.nn.Module]
+    public: Callable[..., Tensor]
+    twin: type[torch.nn.Module]
     targets: Callable[[Tensor], Tensor]
     by_row: bool  # one loss a row, else one an element
+    required: tuple[tuple[str, Any], ...] = ()  # arguments without a default
+
+    @property
+    def function(self) -> Callable[..., Tensor]:
+        return partial(self.public, **dict(self.required)) if self.required else self.public
+
+    def module(self, **options) -> torch.nn.Module:
+        return self.twin(**dict(self.required), **options)
 
 
 LOSSES = [
     Loss(losses.binary_cross_entropy, losses.BinaryCrossEntropy, probabilities, False),
+    Loss(
+        losses.taylor_binary_cross_entropy,
+        losses.TaylorBinaryCrossEntropy,
+        probabilities,
+        False,
+        (("order", 3),),
+    ),
+    Loss(losses.focal_loss, losses.FocalLoss, probabilities, False),
+    Loss(losses.asymmetric_loss, losses.AsymmetricLoss, probabilities, False),
+    Loss(losses.asymmetric_polynomial_loss, losses.AsymmetricPolynomialLoss, probabilities, False),
     Loss(losses.softmax_cross_entropy, losses.SoftmaxCrossEntropy, classes, True),
     Loss(losses.softmax_cross_entropy, losses.SoftmaxCrossEntropy, distributions, True),
     Loss(losses.softmax_squared_error, losses.SoftmaxSquaredError, classes, True),
@@ -66,7 +85,7 @@ def parametrize_losses(keep=lambda loss: True):
     return pytest.mark.parametrize(
         "loss",
         [loss for loss in LOSSES if keep(loss)],
-        ids=lambda loss: f"{loss.function.__name__}-{loss.targets.__name__}",
+        ids=lambda loss: f"{loss.public.__name__}-{loss.targets.__name__}",
     )
 
 
@@ -93,7 +112,7 @@ def example(loss: Loss, *shape: int, dtype=torch.float64) -> tuple[Tensor, Tenso
 
 
 def test_every_public_loss_is_on_the_list_with_its_module():
-    listed = {case.function.__name__: case.module.__name__ for case in LOSSES}
+    listed = {case.public.__name__: case.twin.__name__ for case in LOSSES}
     assert sorted([*listed, *listed.values()]) == sorted(losses.__all__)
 
 
@@ -403,10 +422,10 @@ def test_the_module_takes_the_options_of_the_function(loss):
     logits, targets = example(loss)
     options = [
         parameter
-        for parameter in inspect.signature(loss.function).parameters.values()
+        for parameter in inspect.signature(loss.public).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY
     ]
-    assert list(inspect.signature(loss.module).parameters.values()) == options
+    assert list(inspect.signature(loss.twin).parameters.values()) == options
     module = loss.module(reduction="sum")
     assert torch.equal(module(logits, targets), loss.function(logits, targets, reduction="sum"))
     assert torch.equal(loss.module()(logits, targets), loss.function(logits, targets))
@@ -428,8 +447,8 @@ def test_the_module_refuses_unknown_options_at_once(loss):
 @every_loss
 def test_the_docstring_has_every_section(loss):
     for section in ("Parameters", "Returns", "Raises", "Notes", "Examples"):
-        assert f"\n    {section}\n    ---" in loss.function.__doc__
-    assert loss.function.__name__ in loss.module.__doc__
+        assert f"\n    {section}\n    ---" in loss.public.__doc__
+    assert loss.public.__name__ in loss.twin.__doc__
 
 
 @losses_by_row

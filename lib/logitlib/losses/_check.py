@@ -6,6 +6,7 @@ in. Kinds, shapes and dtypes are always checked. Ranges depend on values, which 
 """
 
 from collections.abc import Callable
+from numbers import Integral, Real
 
 import torch
 from torch import Tensor
@@ -64,6 +65,22 @@ def check_reduction(reduction: str) -> None:
     """Raise a ValueError unless ``reduction`` is one of the three words."""
     if reduction not in REDUCTIONS:
         raise ValueError(f'reduction must be "mean", "sum" or "none", got {reduction!r}')
+
+
+def check_number(name: str, value: float, wanted: str, good: Callable[[float], bool]) -> None:
+    """Raise unless a hyper-parameter is a real number that is ``good``, as ``wanted`` says."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {type(value).__name__}")
+    if not good(value):
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+
+
+def check_order(order: int) -> None:
+    """Raise unless ``order`` is a whole number of terms, at least one."""
+    if isinstance(order, bool) or not isinstance(order, Integral):
+        raise TypeError(f"order must be an integer, got {type(order).__name__}")
+    if order < 1:
+        raise ValueError(f"order must be at least 1, got {order}")
 
 
 def reduce(losses: Tensor, reduction: str, dtype: torch.dtype) -> Tensor:

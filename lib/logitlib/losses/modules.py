@@ -14,15 +14,21 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor, nn
 
-from logitlib.losses._check import check_reduction
+from logitlib.losses.asymmetric import (
+    asymmetric_loss,
+    asymmetric_polynomial_loss,
+    focal_loss,
+)
 from logitlib.losses.binary import binary_cross_entropy
 from logitlib.losses.softmax import (
     multilabel_softmax_cross_entropy,
     softmax_cross_entropy,
     softmax_squared_error,
 )
+from logitlib.losses.taylor import taylor_binary_cross_entropy
 
 
 class Loss(nn.Module):
@@ -40,7 +46,9 @@ class Loss(nn.Module):
         super().__init__()
         bound = self.__signature__.bind(**options)
         bound.apply_defaults()
-        check_reduction(bound.arguments["reduction"])
+        # the loss of nothing checks the options, here and not in the first batch
+        nothing = torch.zeros(0, 1)
+        type(self).function(nothing, nothing, **bound.arguments)
         for name, value in bound.arguments.items():
             setattr(self, name, value)
 
@@ -76,3 +84,27 @@ class BinaryCrossEntropy(Loss):
     """Module of `logitlib.losses.binary_cross_entropy`, with its keyword arguments."""
 
     function = staticmethod(binary_cross_entropy)
+
+
+class TaylorBinaryCrossEntropy(Loss):
+    """Module of `logitlib.losses.taylor_binary_cross_entropy`, with its keyword arguments."""
+
+    function = staticmethod(taylor_binary_cross_entropy)
+
+
+class FocalLoss(Loss):
+    """Module of `logitlib.losses.focal_loss`, with its keyword arguments."""
+
+    function = staticmethod(focal_loss)
+
+
+class AsymmetricLoss(Loss):
+    """Module of `logitlib.losses.asymmetric_loss`, with its keyword arguments."""
+
+    function = staticmethod(asymmetric_loss)
+
+
+class AsymmetricPolynomialLoss(Loss):
+    """Module of `logitlib.losses.asymmetric_polynomial_loss`, with its keyword arguments."""
+
+    function = staticmethod(asymmetric_polynomial_loss)
